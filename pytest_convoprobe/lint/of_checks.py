@@ -15,7 +15,7 @@ from ..tool_patterns import matches
 from .finding import Fault
 from .of_conditions import conditions_of, idle_conditions
 from .of_faults import hidden_faults
-from .of_tools import against, named_calls, other_tools
+from .of_tools import against, asserted, named_calls, other_tools
 from .subject import Subject
 from .words import PEOPLE, is_negated, words_of
 
@@ -116,15 +116,8 @@ def asks_for_deeds(evaluation: Evaluation) -> bool:
         bool(evaluation.tool_usage.required_tools or evaluation.checks)
         or says
         or (expected is not None and expected.needs_calls)
-        or any(isinstance(one, ToolAssertion) and _asks_for_call(one) for one in assertions)
+        or any(isinstance(one, ToolAssertion) and one.least_calls for one in assertions)
     )
-
-
-def _asks_for_call(one: ToolAssertion) -> bool:
-    counted_calls = (one.times, one.at_least, one.at_most)
-    alone = counted_calls == (None, None, None) and not one.args
-    bound = one.by_turn is not None or one.in_turn is not None
-    return bool(one.times or one.at_least or (one.args and not one.every) or (alone and bound))
 
 
 def no_effect(subject: Subject) -> Iterator[Fault]:
@@ -154,16 +147,11 @@ def _calls_that_are_bounded(subject: Subject) -> Iterator[Fault]:
     if limit is None or not usage.only_listed:
         return
     bounds: dict[str, int] = {}
-    for criterion in usage.tool_call_criteria:
-        for one in criterion.assertions:
-            most = (
-                next((n for n in (one.times, one.at_most) if n is not None), None)
-                if isinstance(one, ToolAssertion)
-                else None
-            )
-            if most is not None:
-                bounds[criterion.tool] = min(most, bounds.get(criterion.tool, most))
+    for _, tool, one in asserted(subject):
+        if one.most_calls is not None:
+            bounds[tool] = min(one.most_calls, bounds.get(tool, one.most_calls))
     listed = {*usage.required_tools, *usage.optional_tools, *(one.tool for one in usage.tool_call_criteria)}
+    listed |= {call.tool for call in usage.expected_calls.calls} if usage.expected_calls else set()
     if listed <= bounds.keys() and sum(bounds.values()) <= limit:
         yield Fault(
             ("evaluation", "efficiency", "max_tool_calls"),

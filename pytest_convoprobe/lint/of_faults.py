@@ -75,4 +75,4 @@ def _needed(subject: Subject, rule: FaultRule) -> str | None:
 
 
 def _wants_a_call(assertion: object) -> bool:
-    return isinstance(assertion, ToolAssertion) and bool(assertion.times or assertion.at_least)
+    return isinstance(assertion, ToolAssertion) and assertion.least_calls > 0

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from ..judging.types import CriterionKind
 from .finding import Fault
+from .of_call_lists import impossible_lists
 from .of_conditions import impossible_conditions
 from .of_faults import impossible_faults
 from .of_tools import impossible_calls
@@ -37,6 +38,7 @@ def contradiction(subject: Subject) -> Iterator[Fault]:
     yield from _opposites(subject)
     yield from _facts(subject)
     yield from impossible_calls(subject)
+    yield from impossible_lists(subject)
     yield from impossible_faults(subject)
     yield from impossible_conditions(subject)
 

@@ -65,7 +65,7 @@ def impossible_calls(subject: Subject) -> Iterator[Fault]:
     yield from _too_few_calls(subject)
 
 
-def _assertions(subject: Subject) -> Iterator[tuple[tuple[str | int, ...], str, ToolAssertion]]:
+def asserted(subject: Subject) -> Iterator[tuple[tuple[str | int, ...], str, ToolAssertion]]:
     """The conditions for code: the place, the tool, and what is asserted."""
     for place, criterion in enumerate(subject.scenario.evaluation.tool_usage.tool_call_criteria):
         for index, one in enumerate(criterion.assertions):
@@ -78,12 +78,10 @@ def _numbers_of_calls(subject: Subject) -> Iterator[Fault]:
     """A tool that is asked for more often than it is allowed."""
     least = dict.fromkeys(subject.scenario.evaluation.tool_usage.required_tools, 1)
     most: dict[str, int] = {}
-    for path, tool, one in _assertions(subject):
-        low = one.times if one.times is not None else one.at_least
-        high = one.times if one.times is not None else one.at_most
-        least[tool] = max(low or 0, least.get(tool, 0))
-        if high is not None:
-            most[tool] = min(high, most.get(tool, high))
+    for path, tool, one in asserted(subject):
+        least[tool] = max(one.least_calls, least.get(tool, 0))
+        if one.most_calls is not None:
+            most[tool] = min(one.most_calls, most.get(tool, one.most_calls))
         if least[tool] > most.get(tool, least[tool]):
             message = f"{tool} is to be called {least[tool]} times or more, and {most[tool]} times at most"
             yield Fault(path, message, "No agent can do both. Take one of them out.")
@@ -93,7 +91,7 @@ def _numbers_of_calls(subject: Subject) -> Iterator[Fault]:
 def _orders(subject: Subject) -> Iterator[Fault]:
     """Two tools, each of which has to come before the other."""
     seen: set[tuple[str, str]] = set()
-    for path, tool, one in _assertions(subject):
+    for path, tool, one in asserted(subject):
         pairs = [(tool, one.before)] if one.before else []
         pairs += [(one.after, tool)] if one.after else []
         for first, second in pairs:
@@ -109,11 +107,9 @@ def _too_few_calls(subject: Subject) -> Iterator[Fault]:
     if most is None:
         return
     needed = {tool: 1 for tool in usage.required_tools if not is_pattern(tool)}
-    for criterion in usage.tool_call_criteria:
-        for one in criterion.assertions:
-            least = (one.times or one.at_least or 0) if isinstance(one, ToolAssertion) else 0
-            if least and not is_pattern(criterion.tool):
-                needed[criterion.tool] = max(least, needed.get(criterion.tool, 0))
+    for _, tool, one in asserted(subject):
+        if one.least_calls and not is_pattern(tool):
+            needed[tool] = max(one.least_calls, needed.get(tool, 0))
     if sum(needed.values()) > most:
         names = ", ".join(f"{tool} {count} x" for tool, count in needed.items())
         yield Fault(

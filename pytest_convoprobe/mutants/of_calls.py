@@ -151,7 +151,7 @@ def _prohibited(transcript: Transcript, evaluation: Evaluation) -> Iterator[Chan
         criterion.tool
         for criterion in usage.tool_call_criteria
         for one in criterion.assertions
-        if isinstance(one, ToolAssertion) and 0 in (one.times, one.at_most)
+        if isinstance(one, ToolAssertion) and one.most_calls == 0
     ]
     unlisted = ["unlisted_tool"] if usage.only_listed else []
     for pattern in dict.fromkeys([*usage.prohibited_tools, *never, *unlisted]):

@@ -74,3 +74,18 @@ class ToolAssertion(ScenarioPart):
     def _consistent(self) -> ToolAssertion:
         complain(assertion_complaints(self, self.model_fields_set))
         return self
+
+    @property
+    def least_calls(self) -> int:
+        """How many uses of the tool it asks for, in the whole conversation or in some turns."""
+        given = (self.times, self.at_least, self.at_most) != (None, None, None)
+        is_bound = self.by_turn is not None or self.in_turn is not None
+        one = (bool(self.args) and not self.every) or (is_bound and not given and not self.args)
+        return max(self.times or self.at_least or 0, int(one))
+
+    @property
+    def most_calls(self) -> int | None:
+        """How many uses it allows in the whole conversation; None if it doesn't say that."""
+        if self.by_turn is not None or self.in_turn is not None:
+            return None
+        return self.times if self.times is not None else self.at_most

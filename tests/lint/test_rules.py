@@ -116,6 +116,79 @@ def test_against_each_other(tmp_path: Path) -> None:
     assert found(tmp_path, user={"clarification_behavior": facts}) == ["contradiction"]
 
 
+def _asserts(tool: str, *assertions: dict[str, Any]) -> dict[str, Any]:
+    return {"tool_call_criteria": [{"tool": tool, "assertions": list(assertions)}]}
+
+
+@pytest.mark.parametrize(
+    ("order", "calls", "more", "limit"),
+    [
+        ("strict", ["a", "b"], {}, 1),
+        ("superset", ["a", "b"], {}, 1),
+        ("strict", ["a", "b"], {"required_tools": ["c"]}, None),
+        ("subset", ["a", "b"], {"required_tools": ["c"]}, None),
+        ("unordered", ["a", "b"], _asserts("a", {"at_least": 2}), None),
+        ("strict", ["a", "b"], _asserts("c", {"args": {"id": 1}}), None),
+        ("strict", ["a", "b"], _asserts("c", {"by_turn": 1}), None),
+        ("in_order", ["a", "a"], _asserts("a", {"times": 1}), None),
+        ("superset", ["a_1", "a_2"], _asserts("a_*", {"at_most": 1}), None),
+        ("strict", ["b", "a"], _asserts("a", {"before": "b"}), None),
+        ("strict", ["b", "a"], _asserts("b", {"after": "a"}), None),
+    ],
+)
+def test_lists_of_calls_against_other_checks(
+    tmp_path: Path, order: str, calls: list[str], more: dict[str, Any], limit: int | None
+) -> None:
+    usage = {"expected_calls": {"order": order, "calls": calls}, **more}
+    assert found(tmp_path, tool_usage=usage, efficiency={"max_tool_calls": limit}) == ["contradiction"]
+
+
+@pytest.mark.parametrize(
+    ("order", "calls", "more", "limit"),
+    [
+        ("strict", ["a", "b"], {}, 2),
+        ("superset", ["a"], {"required_tools": ["c"]}, None),
+        ("in_order", ["a"], _asserts("c", {"at_least": 2}), None),
+        ("strict", ["get_*"], {"required_tools": ["get_order"]}, None),
+        ("strict", ["get_order"], {"required_tools": ["get_*"]}, None),
+        ("strict", ["a", "a"], _asserts("a", {"times": 1, "in_turn": 1}), None),
+        ("strict", ["a", "b"], _asserts("c", {"at_most": 1}), None),
+        ("in_order", ["b", "a"], _asserts("a", {"before": "b"}), None),
+        ("strict", ["a", "b", "a"], _asserts("a", {"before": "b"}), None),
+        ("strict", ["a"], _asserts("a", {"before": "b"}), None),
+    ],
+)
+def test_lists_of_calls_that_go_with_other_checks(
+    tmp_path: Path, order: str, calls: list[str], more: dict[str, Any], limit: int | None
+) -> None:
+    usage = {"expected_calls": {"order": order, "calls": calls}, **more}
+    assert found(tmp_path, tool_usage=usage, efficiency={"max_tool_calls": limit}) == []
+
+
+@pytest.mark.parametrize(
+    "assertions",
+    [
+        [{"in_turn": 1, "times": 1}, {"in_turn": 2, "times": 2}],
+        [{"by_turn": 1, "at_most": 1}, {"at_least": 2}],
+        [{"in_turn": 1, "times": 0}, {"at_least": 1}],
+    ],
+)
+def test_numbers_of_calls_in_some_turns_are_none_of_the_whole(
+    tmp_path: Path, assertions: list[dict[str, Any]]
+) -> None:
+    usage = {"only_listed": True, "required_tools": ["a"], **_asserts("a", *assertions)}
+    assert found(tmp_path, tool_usage=usage, efficiency={"max_tool_calls": 9}) == []
+
+
+def test_a_limit_on_calls_beside_a_list_of_them(tmp_path: Path) -> None:
+    usage = {
+        "only_listed": True,
+        "expected_calls": {"order": "superset", "calls": ["b"]},
+        **_asserts("a", {"times": 1}),
+    }
+    assert found(tmp_path, tool_usage=usage, efficiency={"max_tool_calls": 4}) == []
+
+
 @pytest.mark.parametrize(
     ("criterion", "more", "rules"),
     [

@@ -279,3 +279,19 @@ def test_an_argument_of_an_expected_call_has_a_mutant() -> None:
     wanted = scenario([ASKS], listed)
     found = mutants_of(judged(wanted, TALK, {}), wanted)
     assert [one.by_code for one in found if one.kind is MutantKind.WRONG_ARGUMENT]
+
+
+@pytest.mark.parametrize(
+    ("assertion", "made"),
+    [
+        ({"times": 0}, 1),
+        ({"at_most": 0}, 1),
+        ({"times": 0, "in_turn": 1}, 0),
+        ({"at_most": 0, "by_turn": 2}, 0),
+    ],
+)
+def test_a_call_at_the_end_breaks_no_rule_about_earlier_turns(assertion: dict[str, int], made: int) -> None:
+    usage = {"tool_call_criteria": [{"tool": "cancel_order", "assertions": [assertion]}]}
+    wanted = scenario([ASKS], usage)
+    mutants = by_kind(mutants_of(judged(wanted, TALK, {"c1": QUOTES["c1"]}), wanted))
+    assert len(mutants.get(MutantKind.PROHIBITED_CALL, [])) == made
