@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import ConvoprobeError, TargetUnavailable
+from ..errors import ConvoprobeError, ResultsError, TargetUnavailable
 from ..files import cannot, relative_name, shown_path
 from ..formatting import counted
 from ..generate.exported import ExportedConversation, read_export
@@ -16,7 +16,7 @@ from ..results.trial_filter import REAL
 from ..runs.current_scenarios import live_settings
 from ..runs.job import Job
 from ..runs.preconditions import require_models
-from ..runs.rejudge import NamedTarget
+from ..runs.rejudge import NamedTarget, require_whole
 from ..runs.session import Session
 from ..scenario.loading import LoadedScenario, load_criteria
 from ..settings.effective import LoadedSettings
@@ -154,15 +154,28 @@ class JudgedRun:
                 for turn in transcript.turns
             )
             transcript = replace(transcript, turns=turns)
-        return replace(transcript, termination=transcript.termination or Termination.USER_DONE)
+        # One without an end has no verdict, and `rejudge` must not give it one later.
+        ended = Termination.INFRASTRUCTURE_ERROR if _problem(recorded) else Termination.USER_DONE
+        return replace(transcript, termination=transcript.termination or ended)
 
 
 def _problem(recorded: ExportedConversation) -> ConvoprobeError | None:
     if recorded.problem:
         return TargetUnavailable(recorded.problem)
     if recorded.transcript.pending is None:
-        return None
+        return _broken_off(recorded.transcript)
     return TargetUnavailable(
         "the conversation ends with a message of the user that has no reply, so it is not known how it went "
         f"on ({counted(len(recorded.transcript.turns), 'turn')} before it). Export it again when it is over"
     )
+
+
+def _broken_off(transcript: Transcript) -> ConvoprobeError | None:
+    """A stored trial says itself how it ended."""
+    if transcript.termination is None:
+        return None
+    try:
+        require_whole(transcript)
+    except ResultsError as error:
+        return TargetUnavailable(str(error))
+    return None

@@ -55,8 +55,8 @@ def render_failure(
     `verbosity` is pytest's: 0 folds turns far from the evidence, 1 (`-v`) shows all of them,
     2 (`-vv`) shortens nothing. `ascii_only` is for terminals that know nothing else.
     `advice` is a line on what may put the matter right, as the door at hand would have it.
-    `rerun_command` (see `fitting_words`) is printed as it is, on a line of its own: it has to fit the
-    terminal.
+    `rerun_command` (see `fitting_words`), if any, is printed as it is, on a line of its own: it has to fit
+    the terminal.
     """
     page = Page(width, ascii_only=ascii_only, color=color)
     _add_head(page, result)
@@ -70,7 +70,8 @@ def render_failure(
     page.blank()
     if advice and not records_again(result):  # the command below has the option that the advice names
         page.add(advice)
-    page.command("record again: " if records_again(result) else "run again: ", rerun_command)
+    if rerun_command:
+        page.command("record again: " if records_again(result) else "run again: ", rerun_command)
     return page.text()
 
 

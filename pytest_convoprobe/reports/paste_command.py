@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from ..errors import Blame
 from ..result import ScenarioResult
+from ..results.trial_filter import REAL
 from ..text import harmless
 
 _REPLAY = "--convoprobe-replay="
@@ -42,7 +43,12 @@ def fitting_words(words: Sequence[str], result: ScenarioResult) -> list[str]:
 
 
 def stored_words(result: ScenarioResult, encoding: str = "utf-8") -> list[str]:
-    """The command for a stored result, which knows nothing of the options of its run but the trial."""
+    """The command for a stored result, which knows nothing of the options of its run but the trial.
+
+    Empty for a conversation that really happened: nobody can repeat it.
+    """
+    if result.target_name == REAL:
+        return []
     path, _, name = result.scenario_id.partition("::")
     if result.trial == 1:
         return fitting_words(pytest_words(path, name, encoding), result)

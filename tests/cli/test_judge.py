@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.generate.exported import read_export
+from pytest_convoprobe.transcript import Reply, Termination, Transcript, Turn
 from tests.support.chat_server import ChatServer
 
 from .conftest import Convoprobe
+from .stored import passed, store
 
 RULES = """
 name: Refund rules
@@ -123,7 +125,21 @@ def test_a_conversation_that_is_not_over_has_no_verdict(
     result = convoprobe("judge", name, "--by", "_rules.yaml")
     assert result.exit_code == 3
     assert "the conversation ends with a message of the user that has no reply" in result.output
+    again = convoprobe("rejudge", "latest")
+    assert "the conversation broke off (infrastructure error): only a complete one" in again.output
     assert judge.requests == []
+    assert "run again" not in convoprobe("show", "latest", "Refund").output
+
+
+def test_a_stored_trial_that_broke_off_has_no_verdict(
+    folder: Path, convoprobe: Convoprobe, judge: ChatServer
+) -> None:
+    talk = Transcript((Turn(1, "Hi", Reply("Hello", ())),), Termination.TIMEOUT)
+    store(folder, 1, [passed("refund", transcript=talk), passed("parcel")])
+    (stored,) = (folder / ".convoprobe").rglob("trials-*.jsonl")
+    result = convoprobe("judge", str(stored), "--by", "_rules.yaml")
+    assert "the conversation broke off (timeout): only a complete one can be judged" in result.output
+    assert "1 passed, 1 error" in result.output
 
 
 def test_what_is_left_out_is_said(folder: Path, convoprobe: Convoprobe, judge: ChatServer) -> None:

@@ -110,7 +110,8 @@ def _facts(result: ScenarioResult) -> Iterator[tuple[str, str]]:
     if result.transcript.now is not None:
         yield "Date in it", in_words(result.transcript.now)
     again = "Record again" if records_again(result) else "Run again"
-    yield again, shlex.join(stored_words(result))
+    if words := stored_words(result):
+        yield again, shlex.join(words)
 
 
 def plain_name(result: ScenarioResult) -> str:
