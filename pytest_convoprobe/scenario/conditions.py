@@ -14,7 +14,9 @@ from pydantic import (
     Field,
     GetJsonSchemaHandler,
     JsonValue,
+    SerializerFunctionWrapHandler,
     Tag,
+    model_serializer,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -118,6 +120,15 @@ class ArgumentCondition(ScenarioPart):
     def _says_something(self) -> ArgumentCondition:
         complain(empty_conditions({name: getattr(self, name) for name in self.model_fields_set}))
         return self
+
+    @model_serializer(mode="wrap")
+    def _with_nulls(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """`not_equals: null` stays also without defaults: its fingerprint isn't that of `equals: null`."""
+        nulls = {key: None for key in _NULLS if key in self.model_fields_set and getattr(self, key) is None}
+        return {**handler(self), **nulls}
+
+
+_NULLS = ("not_equals", "not_contains")
 
 
 Condition = Annotated[ArgumentCondition, BeforeValidator(as_condition), ConditionForms()]

@@ -10,6 +10,7 @@ import itertools
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -209,7 +210,7 @@ def _same_ids(document: Document, sets: Sequence[ParameterSet]) -> Iterator[Prob
     """Two sets of one id: the node id of one would depend on the other."""
     first: dict[str, ParameterSet] = {}
     for one in sets:
-        other = first.setdefault(one.id.casefold(), one)
+        other = first.setdefault(_in_node_id(one.id), one)
         if other is one:
             continue
         same = _plain(one) == _plain(other)
@@ -225,6 +226,12 @@ def _same_ids(document: Document, sets: Sequence[ParameterSet]) -> Iterator[Prob
             else f"two sets have the id `{one.id}`"
         )
         yield document.problem(one.loc, f"{what}; {'leave one of them out' if same else advice}")
+
+
+def _in_node_id(text: str) -> str:
+    """What tells an id from others in node ids and in the names of files."""
+    line = re.sub(":{2,}", ":", unicodedata.normalize("NFC", text))
+    return "".join(one if one.isprintable() else "_" for one in line).casefold()
 
 
 def _plain(one: ParameterSet) -> dict[str, Any]:

@@ -69,6 +69,15 @@ def test_a_scenario_without_metadata_keeps_the_print_that_it_always_had() -> Non
     assert taken().scenario == taken(f"{TEXT.format(**WORDS)}metadata: {{}}\n").scenario == "803423ee77be5017"
 
 
+def test_conditions_on_null_have_prints_of_their_own() -> None:
+    """`equals: null` keeps the one that it always had."""
+    facts = "  tool_usage: {{tool_call_criteria: [{{tool: t, assertions: [{{args: {{a: {}}}}}]}}]}}\n"
+    forms = ("null", "{equals: null}", "{not_equals: null}", "{not_contains: null}")
+    prints = [taken(TEXT.format(**WORDS) + facts.format(form)).scenario for form in forms]
+    assert prints[0] == prints[1]
+    assert len({*prints}) == 3
+
+
 def test_how_and_where_a_scenario_is_written_changes_nothing() -> None:
     other = """
 # A comment

@@ -364,6 +364,14 @@ WRONG = {
         QUERY + "parameters: [{who: a, id: x}, {who: b, id: X}]\n",
         "f.yaml:9:31: parameters[1]: two sets have the id `X`; give one of them an `id` of its own",
     ),
+    "the same id in node ids": (
+        QUERY + "parameters: [{who: 'a::b'}, {who: 'a:b'}]\n",
+        "f.yaml:9:29: parameters[1]: two sets have the id `a:b`; give one of them an `id` of its own",
+    ),
+    "the same id to the eye": (
+        QUERY + 'parameters: [{who: "\\u00e9"}, {who: "e\\u0301"}]\n',
+        "parameters[1]: two sets have the id `e\u0301`; give one of them an `id` of its own",
+    ),
     "the same entry": (
         QUERY + "parameters: [{who: a}, {who: a}]\n",
         "f.yaml:9:24: parameters[1]: `parameters[0]` has the same values; leave one of them out",
