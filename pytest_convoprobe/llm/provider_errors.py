@@ -96,7 +96,8 @@ def not_sent(settings: ModelSettings, text: str) -> LLMRejected:
 
 def timeout_of(settings: ModelSettings, status: int | None = None) -> LLMTimeout:
     """An attempt that took too long, here or (408, 504) at the provider."""
-    message = f"{settings.model} did not answer within {exact_seconds(settings.timeout)}"
+    limit = exact_seconds(settings.timeout)
+    message = f"{settings.model} did not answer within {limit}, its `timeout` in the settings"
     if status in _TIMEOUTS:
         message = f"{settings.model} gave no answer in time"
     return LLMTimeout(message, model=settings.model or "", status=status)

@@ -68,7 +68,7 @@ async def test_unreadable_answers_are_worth_another_attempt(llm: Adapter, model:
 async def test_an_attempt_ends_after_its_time(llm: Adapter, fault: str) -> None:
     error = await failed(llm, fault, timeout=0.2)
     assert type(error) is LLMTimeout
-    assert error.message == "openai/fake did not answer within 0.2 s"
+    assert error.message == "openai/fake did not answer within 0.2 s, its `timeout` in the settings"
 
 
 async def test_a_timeout_of_the_provider_is_one(llm: Adapter) -> None:
