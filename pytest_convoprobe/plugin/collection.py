@@ -17,7 +17,7 @@ from .keys import COLLECTED, start
 from .lookahead import STATE_FIXTURE, target_has_parameters, target_is_ours
 from .marks import ONCE, tag_markers
 from .session import backend_of
-from .several_targets import complaint, names_for
+from .several_targets import complaint_of_file, names_for
 
 
 class ScenarioFile(pytest.Module):
@@ -46,7 +46,7 @@ class ScenarioFile(pytest.Module):
         start(self.config)
         made = [(loaded, one) for scenario in scenarios for loaded, one in self._made_of(scenario)]
         loaded = with_distinct_ids([loaded for loaded, _ in made])
-        if hasattr(self.config, "workerinput") and (words := complaint(self.config, loaded)):
+        if hasattr(self.config, "workerinput") and (words := complaint_of_file(self.config, loaded)):
             raise self.CollectError(words)
         self.config.stash.setdefault(COLLECTED, {})[self.path] = len(loaded)
         policy = chosen(self.config, str(self.path))

@@ -136,6 +136,18 @@ def test_under_xdist_the_files_say_that_a_name_is_unknown(project: Suite) -> Non
     assert project.log == []
 
 
+@pytest.mark.parametrize("words", [(), ("-n", "2")])
+def test_a_name_of_one_project_is_no_mistake_in_another(project: Suite, words: tuple[str, ...]) -> None:
+    project.write("sub/convoprobe.yaml", "targets: {other: {type: python, object: 'agents.py:fast'}}")
+    project.write("sub/agents.py", AGENTS)
+    project.scenario("three", file="sub/scenarios/b.yaml")
+    plugins = ("xdist",) if words else ()
+    for name, passed in (("slow", 2), ("other", 1)):
+        result = project.run_process(*words, f"--convoprobe-target={name}", plugins=plugins)
+        assert result.ret == 0
+        result.assert_outcomes(passed=passed, deselected=0 if words else 5 - passed)
+
+
 def test_without_targets_there_is_nothing_to_choose(suite: Suite) -> None:
     suite.conftest("")
     suite.scenario("one")
