@@ -560,7 +560,7 @@ def test_templates_know_the_metadata_of_the_scenario(tmp_path: Path) -> None:
         assert [request.json for request in server.requests] == [{"of": 42}]
         lacking = run(tmp_path, target=target, max_turns=1)
     assert result.transcript.turns[0].reply.text == "echo 42"
-    assert (lacking.outcome, lacking.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert (lacking.outcome, lacking.blame) == (Outcome.ERROR, Blame.SCENARIO)
     assert "the scenario's `metadata` has no `customer`" in lacking.reason
 
 
