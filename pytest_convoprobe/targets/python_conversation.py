@@ -39,11 +39,11 @@ from .session_options import MakesOptions
 Step = tuple[Callable[[], Any], bool]
 """Something to call, and whether that has to be done on the loop."""
 
-
 _NO_HISTORY = (
     "give its function a parameter `history`, or let it read `context.history` and set "
     "`takes_history = True` in its class"
 )
+_NO_CONTEXT = "`takes_history` is True, but it is made without a `context`: give `__init__` that parameter"
 
 
 class PythonConversation:
@@ -91,7 +91,8 @@ class PythonConversation:
         self._calling = (
             await self._session(found, own) if isinstance(found, AdaptedAgent) else self._plain(found)
         )
-        self._begin_with(self._options.history if self._options is not None else ())
+        history = self._options.history if self._options is not None else ()
+        self._begin_with(history, source.makes_agents and source.takes_context)
 
     def _maker(self, source: AgentSource) -> Callable[[], Any]:
         if not source.takes_context or self._options is None:
@@ -106,7 +107,7 @@ class PythonConversation:
             )
         return found
 
-    def _begin_with(self, history: tuple[SaidBefore, ...]) -> None:
+    def _begin_with(self, history: tuple[SaidBefore, ...], has_context: bool) -> None:
         """Give what was said before to whoever takes it, or raise `TargetStartError`."""
         self._history = as_chat(history)
         self._replies = ReplyReader(self._replies.most_text, self._history)
@@ -119,7 +120,8 @@ class PythonConversation:
         else:
             # Code of the project may read `context.history`, but only it can say so.
             own = getattr(type(self._agent), "takes_history", False) is True
-            takes_it, why = own or self._takes_earlier, _NO_HISTORY
+            takes_it = (own and has_context) or self._takes_earlier
+            why = _NO_CONTEXT if own and not has_context else _NO_HISTORY
         if history and not takes_it:
             raise TargetStartError(f"`history`: `{self._name}` can't begin with what was said before: {why}")
 

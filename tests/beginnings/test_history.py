@@ -79,6 +79,19 @@ def test_a_class_reads_it_from_its_context(project: Project) -> None:
     assert replies(project) == [repr(said)]
 
 
+@pytest.mark.parametrize("made", ["class Agent(Base):\n    pass", "def Agent():\n    return Base()"])
+def test_who_gets_no_context_cannot_read_it_there(project: Project, made: str) -> None:
+    base = "class Base:\n    takes_history = True\n    def send(self, message):\n        return 'yes'\n"
+    project.write("agent.py", f"{base}\n{made}\n")
+    project.target(type="python", object="agent.py:Agent")
+    project.scenario(CONTINUED)
+    result = project.run()
+    assert outcome(result) == {"errors": 1}
+    assert "is made without a `context`" in " ".join(line.strip() for line in result.outlines)
+    project.write("agent.py", f"{base}\ndef Agent(context):\n    return Base()\n")
+    assert outcome(project.run()) == {"passed": 1}
+
+
 def test_a_target_of_ones_own(project: Project) -> None:
     project.write(
         "conftest.py",
