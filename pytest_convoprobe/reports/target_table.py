@@ -37,6 +37,11 @@ class TargetResult(Protocol):
     def base_id(self) -> str: ...
 
 
+def plain_name(one: TargetResult) -> str:
+    """The scenario's name without the target, which reports show beside it."""
+    return one.name.removesuffix(f" [{one.target_name}]") if one.target_name else one.name
+
+
 @dataclass(frozen=True)
 class TargetCell:
     """The trials of a scenario with one target; without any, it did not run."""
@@ -101,7 +106,7 @@ def target_table_of(results: Iterable[TargetResult]) -> TargetTable | None:
     for one in results:
         if one.target_name:
             unsorted.add(one.target_name)
-            names.setdefault(one.base_id, one.name.removesuffix(f" [{one.target_name}]"))
+            names.setdefault(one.base_id, plain_name(one))
             found.setdefault(one.base_id, {}).setdefault(one.target_name, []).append(one.outcome)
     if len(unsorted) < 2:
         return None

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from ...result import Outcome, ScenarioResult
 from ...text import one_line, shorten
-from ..target_table import TargetCell
+from ..target_table import TargetCell, plain_name
 from .anchors import anchor
 from .turns import shown
-from .view import plain_name
 
 _NAME = 120
 

@@ -20,13 +20,14 @@ from ..decisions import badge, drift_in_words, sentence
 from ..money import ROLE_NAMES, by_roles, without_agent
 from ..run_headline import against, title
 from ..run_report import RunReport
+from ..target_table import plain_name
 from ..wire_lines import made_no_call, unrecorded_calls, unrecorded_notes, unused_gateway
 from .anchors import anchor
 from .charts import Spark, spark
 from .links import STANDS_ALONE, SiteLinks
 from .matrix import matrix
 from .turns import shown
-from .view import change_lines, details, place_of, plain_name
+from .view import change_lines, details, place_of
 
 OUTCOMES = tuple(
     (outcome.value, "errors" if outcome is Outcome.ERROR else outcome.value) for outcome in Outcome

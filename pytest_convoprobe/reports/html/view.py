@@ -114,11 +114,6 @@ def _facts(result: ScenarioResult) -> Iterator[tuple[str, str]]:
         yield again, shlex.join(words)
 
 
-def plain_name(result: ScenarioResult) -> str:
-    """The scenario's name without the target, which pages show beside it."""
-    return result.name.removesuffix(f" [{result.target_name}]") if result.target_name else result.name
-
-
 def place_of(result: ScenarioResult) -> str:
     """`scenarios/orders.yaml:12`."""
     file = shown_path(result.file)
