@@ -107,10 +107,14 @@ class _CalledModel:
 def _all_called(loaded: LoadedSettings, unused: Collection[Role]) -> Iterator[_CalledModel]:
     for role, name in _ROLES.items():
         first, *panel = members_of(getattr(loaded.settings, role.value))
-        if role in unused and first.model is None:
+        if role in unused and _cannot_be_called(first):
             continue
         yield _CalledModel(name, role, first)
         yield from (_CalledModel(f"{name}'s panel", role, member, "panel") for member in panel)
+
+
+def _cannot_be_called(settings: ModelSettings) -> bool:
+    return settings.model is None or bool(settings.unresolved)
 
 
 class Checkup:
@@ -182,14 +186,17 @@ class Checkup:
         for called in _all_called(loaded, unused):
             same.setdefault(_identity(called.settings), []).append(called)
         found = await asyncio.gather(*(self._model(loaded, roles, llm) for roles in same.values()))
-        unnamed = [role for role in unused if getattr(loaded.settings, role.value).model is None]
-        return [*found, *(Finding(_ROLES[role], None, f"none needed: {unused[role]}") for role in unnamed)]
+        roles = [role for role in unused if _cannot_be_called(getattr(loaded.settings, role.value))]
+        return [*found, *(Finding(_ROLES[role], None, f"none needed: {unused[role]}") for role in roles)]
 
     async def _model(self, loaded: LoadedSettings, roles: list[_CalledModel], llm: LiveLLM) -> Finding:
         what = " and ".join(called.name for called in roles)
         role, settings = roles[0].role, roles[0].settings
         if settings.unresolved:
-            return Finding(what, None, "not called: a variable is missing (see above)")
+            # On a replay nothing is called, so there a missing key is no fault.
+            fault = False if loaded.settings.run.calls_live else None
+            missing = self._redactor.text("; ".join(settings.unresolved.values()))
+            return Finding(what, fault, f"not called: {missing}")
         try:
             # Without its panel, each model of which has a finding of its own.
             named = f"{check_model(alone(settings), role, roles[0].key)} ({_key(loaded, role, settings)})"

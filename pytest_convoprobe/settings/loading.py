@@ -141,19 +141,27 @@ class _SettingsReader:
         return section
 
     def _defer_missing(self, replay: str) -> dict[Loc, str]:
-        """A missing variable is a problem, but on a replay what only a live call needs can wait."""
+        """A missing variable is a problem, but what only a live call needs can wait for one.
+
+        Scenarios with checks by code alone make none. If something else is wrong, all is named at once.
+        """
         command = self._command_line.value.get("run", {}).get("replay")
+        live = (command or replay) not in ("only", "auto")
+        keys = {path: self._deferrable(path) for path in self._expansion.missing}
+        wait = not live or (all(keys.values()) and not self._problems)
         deferred: dict[Loc, str] = {}
-        places = self._model_places()
         for path, message in self._expansion.missing.items():
-            place = next((one for one in places if path[: len(one)] == one and len(path) > len(one)), None)
-            name = _canonical(path[len(place)]) if place else ""
-            if place and (command or replay) in ("only", "auto") and name in CONNECTION:
-                key: Loc = (*place, name)
+            if (key := keys[path]) and wait:
                 deferred[key] = describe_missing(self._document, path, message)
             else:
                 self._problems.append(self._document.problem(path, message))
         return deferred
+
+    def _deferrable(self, path: Loc) -> Loc | None:
+        """The setting of a model's connection that a place is a part of; None for all else."""
+        place = next((p for p in self._model_places() if path[: len(p)] == p and len(path) > len(p)), None)
+        name = _canonical(path[len(place)]) if place else ""
+        return (*place, name) if place and name in CONNECTION else None
 
     def _layers(self, deferred: dict[Loc, str]) -> dict[str, tuple[Layer, ...]]:
         """The levels of every role: in the file, and on the command line."""

@@ -105,12 +105,30 @@ def test_a_variable_that_is_missing(folder: Path, convoprobe: Convoprobe) -> Non
     convoprobe("init")
     result = convoprobe("doctor")
     assert result.exit_code == 1
-    assert "✗ settings: convoprobe.yaml:7:" in result.output
+    assert "✗ judge and synthetic user: not called: convoprobe.yaml:7:" in result.output
     assert "the environment variable OPENAI_API_KEY is not set" in result.output
     assert "give a default: ${NAME:-default}" in result.output  # not masked, as `KEY:-default` would be
-    assert "- judge and synthetic user: not called: a variable is missing" in result.output
     # The agent that `init` writes calls a model, and needs the same variable.
     assert "✗ target: the target raised KeyError: 'OPENAI_API_KEY'" in result.output
+
+
+def test_a_variable_that_no_scenario_needs(folder: Path, convoprobe: Convoprobe) -> None:
+    (folder / "agent.py").write_text("def answer(message):\n    return message\n")
+    target = "target: {type: python, object: 'agent.py:answer'}\n"
+    (folder / "convoprobe.yaml").write_text(target + "llm: {model: openai/a, api_key: '${NO_SUCH_KEY}'}\n")
+    (folder / "scenarios").mkdir()
+    user = "synthetic_user: {persona: p, initial_query: q, max_turns: 1}\n"
+    alone = f"name: A\ndescription: d\n{user}evaluation: {{replies: [{{contains: q}}]}}\n"
+    (folder / "scenarios/a.yaml").write_text(alone)
+    result = convoprobe("doctor")
+    assert result.exit_code == 0, result.output
+    assert "- judge: none needed: all checks of the scenarios are by code" in result.output
+    (folder / "scenarios/a.yaml").write_text(
+        alone.replace("replies: [{contains: q}]", "correctness_criteria: [x]")
+    )
+    result = convoprobe("doctor")
+    assert result.exit_code == 1
+    assert "✗ judge: not called: convoprobe.yaml:2:" in result.output
 
 
 def test_settings_that_make_no_sense(folder: Path, convoprobe: Convoprobe) -> None:

@@ -168,3 +168,19 @@ def test_two_targets_of_one_scenario_have_their_own_recordings(live: Suite, serv
     calls = len(server.requests)
     live.run_process("--convoprobe-replay=only").assert_outcomes(passed=4)
     assert len(server.requests) == calls
+
+
+def test_a_missing_key_matters_only_to_scenarios_that_call_a_model(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    suite.write("conftest.py", "import pytest\n" + TARGET)
+    suite.write("convoprobe.yaml", "llm: {model: openai/a, api_key: '${NO_SUCH_KEY}'}\n")
+    alone = "name: Alone\ndescription: d\nsynthetic_user: {persona: p, initial_query: q, max_turns: 1}\n"
+    suite.write("scenarios/a_alone.yaml", alone + "evaluation: {replies: [{not_contains: xyz}]}\n")
+    suite.scenario("judged")
+    suite.run("scenarios/a_alone.yaml").assert_outcomes(passed=1)
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    missing = "*convoprobe.yaml:1:*llm.api_key: the environment variable NO_SUCH_KEY is not set*"
+    result.stderr.fnmatch_lines([missing, "needed by: scenarios/judged.yaml::*"])
