@@ -73,12 +73,14 @@ def wait(handle: Handle[ScenarioResult], item: pytest.Item) -> ScenarioResult:
     begun, stats = time.perf_counter(), session.pool.stats
     if stats.running + stats.waiting > 1:
         item.stash[OVERLAPPED] = True
-    stream = stream_of(item.config)
     try:
-        if stream is not None:
-            return session.wait(handle, stream.show)
         with ProgressLine(PytestTerminal(item.config), session.words) as progress:
-            return session.wait(handle, progress.tick)
+
+            def tick() -> None:
+                show_said(item.config)
+                progress.tick()
+
+            return session.wait(handle, tick)
     finally:
         show_said(item.config)
         item.stash[WAITED] = item.stash.get(WAITED, 0.0) + time.perf_counter() - begun

@@ -17,7 +17,7 @@ from ..judging.transcript_view import last_turn
 from ..reports.talk import Detail, add_said
 from ..reports.terminal_page import Page
 from ..transcript import Transcript
-from .terminal import writes_unicode
+from .terminal import PytestTerminal, writes_unicode
 
 if TYPE_CHECKING:
     from ..runs.job import Job
@@ -89,6 +89,7 @@ class LiveTalk:
     def _write(self, text: str) -> None:
         capture = self._config.pluginmanager.get_plugin("capturemanager")
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        PytestTerminal(self._config).clear()  # the line of progress is where the text begins
         with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
             for line in text.splitlines():
                 reporter.write_line(line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.run_info import RunInfo, RunState, Selection
 
 from .conftest import Convoprobe
-from .stored import failed, passed, store
+from .stored import START, failed, passed, store
 
 ERROR = passed("two", criteria=(), outcome=Outcome.ERROR, blame=Blame.INFRASTRUCTURE, reason="it is down")
 
@@ -131,3 +132,28 @@ def test_json(folder: Path, convoprobe: Convoprobe) -> None:
     run = store(folder, 1, [failed("one")])
     found = json.loads(convoprobe("check", "--json").stdout)
     assert found == {"run": run, "state": "finished", "ok": False, "findings": ["1 trial failed"]}
+
+
+@pytest.mark.parametrize(("shift", "status"), [(0, 0), (-60, 0), (60, 1)])
+@pytest.mark.parametrize("form", ["seconds", "date", "zone"])
+def test_a_run_that_is_older_than_the_job(
+    folder: Path, convoprobe: Convoprobe, shift: int, status: int, form: str
+) -> None:
+    store(folder, 1, [passed("one")])
+    wanted = datetime.fromtimestamp(START + shift, timezone(timedelta(hours=2)))
+    words = {
+        "seconds": str(int(START) + shift),
+        "date": wanted.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "zone": wanted.isoformat(),
+    }
+    result = convoprobe("check", "latest", "--since", words[form])
+    assert result.exit_code == status
+    assert ("nothing is stored since then" in result.output) is bool(status)
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-11-29T10:15:00", "-5", "nan"])
+def test_a_time_that_says_nothing(folder: Path, convoprobe: Convoprobe, text: str) -> None:
+    store(folder, 1, [passed("one")])
+    result = convoprobe("check", "latest", f"--since={text}")
+    assert result.exit_code == 2
+    assert "expected seconds since 1970, or a date and time with a zone" in result.output

@@ -142,7 +142,10 @@ def test_its_workflow_does_not_rely_on_the_exit_status_of_pytest_alone(
 ) -> None:
     convoprobe("init")
     workflow = (folder / ".github/workflows/scenarios.yml").read_text()
-    assert workflow.count("run: convoprobe check latest --commit HEAD --allow-failures\n") == 3
+    assert workflow.count("run: convoprobe check latest --commit HEAD --allow-failures\n") == 2
+    assert (
+        workflow.count('run: convoprobe check latest --commit HEAD --since "$BEGAN" --allow-failures\n') == 1
+    )
 
 
 def test_it_says_what_is_next(folder: Path, convoprobe: Convoprobe) -> None:

@@ -32,7 +32,7 @@ BLAMES = {Outcome.FAILED: Blame.AGENT, Outcome.ERROR: Blame.INFRASTRUCTURE}
 _KEYS = frozenset(
     "outcome outcomes reason blame score sleep until until_run duration unmatched_tools".split()
 )
-_TOLD: dict[tuple[str, int], dict[str, Any]] = {}
+_TOLD: dict[tuple[str, int], dict[str, dict[str, Any]]] = {}
 
 
 class StandIn(Backend):
@@ -53,14 +53,18 @@ def _without_orders(loaded: LoadedScenario) -> LoadedScenario:
     if loaded.scenario is None:
         return loaded
     metadata = loaded.scenario.metadata
-    _TOLD[loaded.file, loaded.line] = {key: value for key, value in metadata.items() if key in _KEYS}
+    told = {key: value for key, value in metadata.items() if key in _KEYS}
+    _TOLD.setdefault((loaded.file, loaded.line), {})[loaded.name] = told
     others = {key: value for key, value in metadata.items() if key not in _KEYS}
     return replace(loaded, scenario=loaded.scenario.model_copy(update={"metadata": others}))
 
 
 def _told(loaded: LoadedScenario) -> dict[str, Any]:
     assert loaded.scenario is not None
-    return {**loaded.scenario.metadata, **_TOLD.get((loaded.file, loaded.line), {})}
+    # Parameters of fixtures and names of targets come behind the name.
+    named = _TOLD.get((loaded.file, loaded.line), {})
+    told = next((named[name] for name in sorted(named, key=len)[::-1] if loaded.name.startswith(name)), {})
+    return {**loaded.scenario.metadata, **told}
 
 
 class StandInRunner:

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from pytest_convoprobe.reports.html.anchors import scenario_anchor
+
 from .suite import Suite
 from .test_collection import ids
 
@@ -212,7 +214,8 @@ def test_reports_and_gates_tell_them_apart(suite: Suite) -> None:
     result.assert_outcomes(passed=1, deselected=1)
     xml = (suite.path / "junit.xml").read_text("utf-8")
     assert 'name="one[large]"' in xml
-    assert "one [large]" in (suite.path / "page.html").read_text("utf-8")
+    page = (suite.path / "page.html").read_text("utf-8")
+    assert f'id="{scenario_anchor("scenarios/one.yaml::one[large]")}"' in page
 
 
 def test_autouse_fixtures_with_parameters_multiply_scenarios(suite: Suite) -> None:

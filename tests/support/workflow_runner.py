@@ -105,13 +105,15 @@ class _Runner:
 
     def _script(self, step: Mapping[str, Any], outputs: dict[str, str]) -> bool:
         assert "${{" not in step["run"], "an expression in a script is run as a part of it"
-        written = self._hub.folder / "output"
-        written.write_text("")
+        written, variables = self._hub.folder / "output", self._hub.folder / "variables"
+        for file in (written, variables):
+            file.write_text("")
         environment = {
             **self._hub.environment,
             **self._contexts["env"],
             **self._filled(step.get("env", {})),
             "GITHUB_OUTPUT": str(written),
+            "GITHUB_ENV": str(variables),
             "GITHUB_ACTION_PATH": str(self._contexts.get("action_path", "")),
         }
         done = subprocess.run(
@@ -125,6 +127,7 @@ class _Runner:
         )
         self.log.append((step.get("name", step["run"]), done.stdout))
         outputs |= dict(line.split("=", 1) for line in written.read_text().splitlines())
+        self._contexts["env"] |= dict(line.split("=", 1) for line in variables.read_text().splitlines())
         return done.returncode == 0
 
     def _action(self, folder: Path, given: dict[str, str], outputs: dict[str, str]) -> bool:

@@ -123,3 +123,14 @@ def test_a_red_night_keeps_its_runs_too(repository: Repository) -> None:
     assert nightly.result == "failure"
     assert len(list((repository.hub.folder / "cache").iterdir())) == 2
     assert "left out" in nightly.text
+
+
+def test_a_run_of_an_earlier_attempt_does_not_stand_in(repository: Repository) -> None:
+    for branch in ("first", "second"):
+        repository.git("branch", branch)
+    assert repository.night(repository.checkout("first"))["nightly"].result == "success"
+    # Whatever ends pytest with 0 before it has begun: the restored run is of the same commit.
+    repository.program("pytest", "exit 0")
+    nightly = repository.night(repository.checkout("second"))["nightly"]
+    assert nightly.result == "failure"
+    assert "nothing is stored since then" in nightly.text

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...formatting import counted
+from ...formatting import counted, moment
 from ..cells import counts_text
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, UsageProblem
+from ..point_in_time import PointInTime
 from ..project import Project, json_option, project_options
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
 @click.option(
     "--commit", metavar="REV", help="The branch, tag or commit that the run must be of, such as HEAD."
 )
+@click.option(
+    "--since",
+    type=PointInTime(),
+    metavar="TIME",
+    help="The run must have begun then or later: seconds since 1970 (`date +%s`), or 2026-11-29T10:15:00Z.",
+)
 @click.option("--allow-failures", is_flag=True, help="Check only that the run is whole, not that it passed.")
 @json_option
 @project_options
@@ -38,6 +45,7 @@ def command(
     run: str,
     min_scenarios: int,
     commit: str | None,
+    since: float | None,
     allow_failures: bool,
     as_json: bool,
     config_file: Path | None,
@@ -61,6 +69,11 @@ def command(
     found = findings_of(stored, min_scenarios=min_scenarios, allow_failures=allow_failures)
     if commit is not None:
         found += _of_another_commit(project, stored, commit)
+    if since is not None and stored.info.started < since:
+        began, least = moment(stored.info.started), moment(since)
+        found.append(
+            f"the run began at {began}, and {least} or later is wanted: nothing is stored since then"
+        )
     if as_json:
         write_json({"run": stored.id, "state": stored.info.state, "ok": not found, "findings": found})
     else:

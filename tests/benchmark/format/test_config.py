@@ -305,8 +305,8 @@ def test_a_problem_has_its_place(refuse) -> None:
         "config.yaml:3:5: targets[0].temprature: unknown key; did you mean `temperature`? Valid here: "
         "model, provider, api_base, api_key, temperature, max_tokens, client, timeout, max_attempts, "
         "extra_headers, extra_params, extra_instructions, context_size, reasoning, structured_output, "
-        "input_cost_per_token, output_cost_per_token, type, faults, models, model_volatile, system_prompt, "
-        "tools, mcp_servers, max_tool_rounds\n"
+        "input_cost_per_token, output_cost_per_token, type, faults, models, model_volatile, greeting_cue, "
+        "system_prompt, tools, mcp_servers, max_tool_rounds\n"
         "        temprature: 1\n"
         "        ^"
     )
