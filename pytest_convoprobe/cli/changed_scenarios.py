@@ -85,9 +85,11 @@ class Written:
         """All of them, as pytest takes them on its command line."""
         return [f"{file}::{name}" for file, found in self.scenarios.items() for name in found]
 
-    def as_arguments(self, node_ids: Sequence[str]) -> list[str]:
-        """Node ids for a command line, which mustn't be too long: all of them are named by their files."""
-        return list(map(str, self.scenarios)) if len(node_ids) == self.count else list(node_ids)
+    def words_for_pytest(self, node_ids: Sequence[str], root: Path) -> list[str]:
+        """What pytest takes on its command line, which mustn't be too long: all are named by their files."""
+        if len(node_ids) == self.count:
+            return list(map(str, self.scenarios))
+        return selecting_words(node_ids, self.node_ids(), root)
 
     def changed_since(self, earlier: Written) -> list[str]:
         """The node ids of those that are new, or say something else than before."""
@@ -99,7 +101,7 @@ class Written:
         ]
 
 
-def pytest_words(chosen: Sequence[str], found: Sequence[str], root: Path) -> list[str]:
+def selecting_words(chosen: Sequence[str], found: Sequence[str], root: Path) -> list[str]:
     """What pytest takes on its command line to run these ids, out of all that were found.
 
     pytest takes an id with brackets only as a whole, and targets and fixtures add more of them. So it gets

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_convoprobe.cli.changed_scenarios import after_run, pytest_words, stamps, written
+from pytest_convoprobe.cli.changed_scenarios import after_run, selecting_words, stamps, written
 
 SCENARIO = """\
 name: {name}
@@ -166,9 +166,9 @@ def test_all_scenarios_make_a_short_command_line(project: Path) -> None:
     write(project, "scenarios/many.yaml", many)
     found = written([project])
     assert found.count == 202
-    arguments = found.as_arguments(found.node_ids())
+    arguments = found.words_for_pytest(found.node_ids(), project)
     assert sorted(Path(one).name for one in arguments) == ["a.yaml", "b.yaml", "many.yaml"]
-    assert found.as_arguments(found.node_ids()[:2]) == found.node_ids()[:2]
+    assert found.words_for_pytest(found.node_ids()[:2], project) == found.node_ids()[:2]
 
 
 def test_code_that_changes_while_a_run_goes_on_starts_another(project: Path) -> None:
@@ -227,4 +227,4 @@ FOUND = ("f::A[1]", "f::A[12]", "f::B", "f::B[2]", "f::[x] y")
     ],
 )
 def test_what_pytest_is_given(chosen: list[str], words: list[str], folder: Path) -> None:
-    assert pytest_words(chosen, FOUND, folder) == words
+    assert selecting_words(chosen, FOUND, folder) == words

@@ -12,7 +12,7 @@ import click
 
 from ...files import shown_path
 from ...formatting import counted
-from ..changed_scenarios import Stamps, Written, after_run, may_be_scenario, pytest_words, stamps, written
+from ..changed_scenarios import Stamps, Written, after_run, may_be_scenario, stamps, written
 from ..console import Console
 from ..exits import OK, UsageProblem
 from ..guarded_command import run_guarded
@@ -54,7 +54,7 @@ def command(ctx: click.Context, paths: tuple[Path, ...], now: bool, options: tup
     try:
         for now_there, node_ids in _changes(watched, root, found, now=now):
             _report(console, now_there.problems)
-            _run(console, node_ids, [*options, *pytest_words(node_ids, now_there.node_ids(), root)])
+            _run(console, node_ids, [*options, *now_there.words_for_pytest(node_ids, root)])
     except KeyboardInterrupt:
         console.say()
         ctx.exit(OK)
