@@ -15,7 +15,8 @@ class RecordedTape:
     def __init__(self, calls: AgentModelCalls) -> None:
         self._calls = calls
         # By identity: equal requests are different calls. Each is kept, so that no other one gets its id.
-        self._lacking: dict[int, tuple[Asked, CountedCall]] = {}
+        self._made: dict[int, tuple[Asked, CountedCall]] = {}
+        self._lacking: set[int] = set()
 
     def recorded(self, asked: Asked, turn: int, said: Sequence[str]) -> Answered | None:
         """The recorded answer; None if the call is to be made.
@@ -25,22 +26,24 @@ class RecordedTape:
         counted = self._calls.begin(AgentRequest(asked.method, asked.path, asked.body, turn, said))
         answer = self._calls.answer(counted)
         if answer is None:
-            self._lacking[id(asked)] = asked, counted
+            self._made[id(asked)] = asked, counted
+            self._lacking.add(id(asked))
             return None
         return Answered(answer.status, answer.body, answer.headers)
 
     def keep(self, asked: Asked, answered: Answered, turn: int, seconds: float) -> None:
         """Record the answer to a call that was made."""
-        _, counted = self._lacking.get(id(asked), (asked, None))
+        _, counted = self._made.get(id(asked), (asked, None))
         if counted is None:
             return
         headers = {name: answered.headers[name] for name in KEPT_HEADERS if name in answered.headers}
         if self._calls.keep(counted, RecordedAnswer(answered.status, answered.body, headers, seconds)):
-            # A replay answers the first of several attempts with what the last one got.
-            self._lacking = {
-                key: (one, other)
-                for key, (one, other) in self._lacking.items()
-                if other.fingerprint.digest != counted.fingerprint.digest or other.repeat > counted.repeat
+            # A replay answers the first of several attempts with what the last one got. Of equal calls that
+            # are made at once, the answers come in any order: each of them is recorded.
+            self._lacking -= {
+                key
+                for key, (_, other) in self._made.items()
+                if other.fingerprint.digest == counted.fingerprint.digest and other.repeat <= counted.repeat
             }
 
     def lacks(self, asked: Asked) -> bool:

@@ -78,8 +78,10 @@ def test_an_agent_that_ends_with_its_greeting(project: Project) -> None:
     )
     result = project.run()
     assert outcome(result) == {"failed": 1}
-    result.stdout.fnmatch_lines(
-        ["*the agent ended the conversation with 2 scripted messages unsaid,", "*after the agent's greeting"]
+    shown = " ".join(result.stdout.str().split())
+    assert (
+        "the agent ended the conversation with 2 scripted messages unsaid, after the agent's greeting"
+        in shown
     )
     transcript = project.report()["trials"][0]["transcript"]
     assert (transcript["unsaid"], transcript["termination"]) == (2, "agent_ended")

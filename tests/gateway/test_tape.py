@@ -15,6 +15,7 @@ import pytest
 from pytest_convoprobe.errors import ReplayMiss
 from pytest_convoprobe.gateway.attribution import TurnInFlight
 from pytest_convoprobe.gateway.conversation import GatewayConversation
+from pytest_convoprobe.gateway.exchange import Answered, Asked
 from pytest_convoprobe.gateway.port import Wire
 from pytest_convoprobe.gateway.server import Gateway
 from pytest_convoprobe.gateway.tape import RecordedTape
@@ -226,6 +227,25 @@ async def test_equal_calls_at_once_get_each_answer_once(tmp_path: Path) -> None:
         live, _ = await talk(agent, path, "record", provider.url)
 
     assert (await talk(agent, path, "only"))[0] == live == sorted(f"number {number}" for number in range(20))
+
+
+async def test_equal_calls_whose_answers_come_in_another_order_are_all_recorded(tmp_path: Path) -> None:
+    recording = Recording(tmp_path / "a.json")
+    tape = RecordedTape(AgentModelCalls(recording, "record", Redactor(environ={})))
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Say a number"}]}).encode()
+    asked = [Asked("POST", "v1/chat/completions", body) for _ in range(4)]
+    for one in asked:
+        assert tape.recorded(one, 1, ["Say a number"]) is None
+    for place in (3, 0, 2, 1):
+        message = {"role": "assistant", "content": f"number {place}"}
+        answer = {"choices": [{"message": message, "finish_reason": "stop"}]}
+        said = Answered(200, json.dumps(answer).encode(), {"content-type": "application/json"})
+        tape.keep(asked[place], said, 1, 0.1)
+    assert not any(map(tape.lacks, asked))
+    recording.save(instead_of=1)
+    replay = RecordedTape(AgentModelCalls(Recording(tmp_path / "a.json"), "only", Redactor(environ={})))
+    answers = [replay.recorded(one, 1, ["Say a number"]) for one in asked]
+    assert [b"number %d" % place in one.body for place, one in enumerate(answers) if one] == [True] * 4
 
 
 async def test_a_retry_after_a_failure_that_passes_is_what_is_recorded(tmp_path: Path) -> None:
