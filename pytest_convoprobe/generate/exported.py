@@ -8,11 +8,11 @@ follow each other: either the next one repeats what was said before, or it goes 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..transcript import Transcript
+from ..transcript import Reply, Transcript, Turn
 from .transcripts import (
     KINDS,
     exchanges_in,
@@ -70,6 +70,48 @@ def read_export(path: Path) -> Export:
     if not conversations:
         raise ValueError(f"{path}: no message of a user was found; it should hold {KINDS}")
     return Export(conversations, sum(len(group) for group, several in found if not several))
+
+
+def read_transcripts(path: Path) -> list[Transcript]:
+    """The conversations of a file as they can be played again. Raises `ValueError`, and OSError.
+
+    Without the beginnings of others: an export may have each call of the model, with all that came before.
+    """
+    found = read_export(path).conversations
+    if problem := next((one.problem for one in found if one.problem), ""):
+        raise ValueError(f"{path}: {problem}")
+    scripts = [script for one in found if (script := _as_script(one.transcript)).user_turns]
+    if not scripts:
+        raise ValueError(f"{path}: no message of a user was found; it should hold {KINDS}")
+    return _whole_ones(scripts)
+
+
+def _as_script(transcript: Transcript) -> Transcript:
+    """The conversation as one that is played again: what it doesn't say of tools doesn't matter there."""
+    if transcript.termination is not None:
+        return transcript  # one of our own, which says all
+    turns = [
+        replace(turn, reply=replace(turn.reply, tool_calls=turn.reply.tool_calls or ()))
+        for turn in transcript.turns
+    ]
+    if transcript.pending is not None:
+        number = turns[-1].number + 1 if turns else 1
+        turns.append(Turn(number, transcript.pending, Reply("", ())))
+    return Transcript(tuple(turns))
+
+
+def _whole_ones(found: Sequence[Transcript]) -> list[Transcript]:
+    """Without the beginnings of others: an export has each call of the model, with all that came before."""
+    said = [[turn.user for turn in transcript.user_turns] for transcript in found]
+    return [
+        transcript
+        for place, transcript in enumerate(found)
+        if not any(
+            other[: len(said[place])] == said[place] and (len(other) > len(said[place]) or later > place)
+            for later, other in enumerate(said)
+            if later != place
+        )
+    ]
 
 
 def _records(value: Any) -> Iterator[Any]:

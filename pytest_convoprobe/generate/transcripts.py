@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +28,6 @@ _EXCHANGES = (("messages", "choices"), ("messages", "response"), ("messages", "o
 _SAID = ("question", "query", "message", "text", "content", "input", "answer", "response", "reply", "output")
 _ATTACHED = ("image", "audio", "video", "file", "document")
 KINDS = "OpenAI messages, an export of LangSmith or Langfuse, or a stored trial of convoprobe"
-
-
-def read_transcripts(path: Path) -> list[Transcript]:
-    """The conversations of a file. Raises `ValueError`, and OSError."""
-    found = [transcript for value in values_of(path) for transcript in _of_value(value, path)]
-    if not any(transcript.user_turns for transcript in found):
-        raise ValueError(f"{path}: no message of a user was found; it should hold {KINDS}")
-    return _whole_ones([transcript for transcript in found if transcript.user_turns])
 
 
 def exchanges_in(value: Mapping[str, Any]) -> Iterator[list[Any]]:
@@ -74,20 +65,6 @@ def stored_conversation(value: Mapping[str, Any], path: Path) -> Iterator[tuple[
             yield _stored(one, path), f"{one.get('scenario_id', '')} trial {trial}" if trial else ""
 
 
-def _whole_ones(found: Sequence[Transcript]) -> list[Transcript]:
-    """Without the beginnings of others: an export has each call of the model, with all that came before."""
-    said = [[turn.user for turn in transcript.user_turns] for transcript in found]
-    return [
-        transcript
-        for place, transcript in enumerate(found)
-        if not any(
-            other[: len(said[place])] == said[place] and (len(other) > len(said[place]) or later > place)
-            for later, other in enumerate(said)
-            if later != place
-        )
-    ]
-
-
 def values_of(path: Path) -> Iterator[Any]:
     """The JSON value of a file, or of each of its lines. Raises `ValueError`, and OSError."""
     text = _text_of(path)
@@ -113,24 +90,6 @@ def _text_of(path: Path) -> str:
     # Some shells of Windows write what a program prints in this form.
     wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return content.decode("utf-16" if wide else "utf-8-sig", errors="replace")
-
-
-def _of_value(value: Any, path: Path) -> Iterator[Transcript]:
-    if is_messages(value):
-        yield _as_script(transcript_of_messages(value, path))
-    elif isinstance(value, list):
-        yield from (transcript for one in value for transcript in _of_value(one, path))
-    elif isinstance(value, dict):
-        yield from _of_mapping(value, path)
-
-
-def _of_mapping(value: dict[str, Any], path: Path) -> Iterator[Transcript]:
-    if "transcript" in value:
-        yield _stored(value, path)
-    elif isinstance(value.get("trials"), list):
-        yield from (_stored(one, path) for one in value["trials"] if isinstance(one, dict))
-    elif (messages := _longest(value)) is not None:
-        yield _as_script(transcript_of_messages(messages, path))
 
 
 def _stored(value: Mapping[str, Any], path: Path) -> Transcript:
@@ -195,12 +154,6 @@ def _with_text(part: Any) -> Any:
     """OpenAI's Assistants have the text of a part in a mapping of its own, beside notes on it."""
     text = part.get("text") if isinstance(part, dict) else None
     return {**part, "text": text.get("value", "")} if isinstance(text, dict) else part
-
-
-def _longest(value: Mapping[str, Any]) -> list[Any] | None:
-    """The longest list of messages in a run or a trace: the last call of the model has all that was said."""
-    found = list(_exchanges_below(value, 0))
-    return max(reversed(found), key=len) if found else spoken_in(value)
 
 
 def spoken_in(value: Mapping[str, Any]) -> list[Any] | None:
@@ -320,18 +273,6 @@ def _turn(before: Sequence[Turn], said: Sequence[str], answer: Sequence[Any], pa
         return Turn(GREETING_TURN, "", _reply(answer, path), Origin.GREETING)
     number = before[-1].number + 1 if before else 1
     return Turn(number, "\n".join(said), _reply(answer, path))
-
-
-def _as_script(transcript: Transcript) -> Transcript:
-    """The conversation as one that is played again: what it doesn't say of tools doesn't matter there."""
-    turns = [
-        replace(turn, reply=replace(turn.reply, tool_calls=turn.reply.tool_calls or ()))
-        for turn in transcript.turns
-    ]
-    if transcript.pending is not None:
-        number = turns[-1].number + 1 if turns else 1
-        turns.append(Turn(number, transcript.pending, Reply("", ())))
-    return Transcript(tuple(turns))
 
 
 def _greets(messages: Sequence[Any]) -> bool:

@@ -13,7 +13,7 @@ from pytest_convoprobe.calibration.labelling import labelled_data
 from pytest_convoprobe.calibration.labels_file import parse_labels
 from pytest_convoprobe.conversation.repetition import goes_in_circles
 from pytest_convoprobe.conversation.user import unsaid
-from pytest_convoprobe.generate.transcripts import read_transcripts
+from pytest_convoprobe.generate.exported import read_transcripts
 from pytest_convoprobe.judging.criteria import criteria_of
 from pytest_convoprobe.mutants.making import mutants_of
 from pytest_convoprobe.result import Outcome

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from pytest_convoprobe.generate.exported import read_transcripts
 from pytest_convoprobe.generate.known import KnownScenarios
 from pytest_convoprobe.generate.making import Made, Writer
 from pytest_convoprobe.generate.reproducing import from_transcripts
-from pytest_convoprobe.generate.transcripts import read_transcripts
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.results.fingerprints import NO_PRINTS

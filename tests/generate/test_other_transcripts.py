@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from pytest_convoprobe.generate.exported import read_transcripts
 from pytest_convoprobe.generate.known import KnownScenarios
 from pytest_convoprobe.generate.replacing import Replacements, _Personal
-from pytest_convoprobe.generate.transcripts import read_transcripts
 
 ASKED = {"role": "user", "content": "Where is order 7?"}
 SENT = {"role": "assistant", "content": "It was sent."}

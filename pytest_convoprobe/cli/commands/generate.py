@@ -176,8 +176,8 @@ class _Work:
         return self._asked(lambda llm: from_tools(self._writer(llm, source), tools, wanted))
 
     def from_transcript(self, file: Path) -> tuple[list[Made], list[Dropped]]:
+        from ...generate.exported import read_transcripts
         from ...generate.reproducing import from_transcripts
-        from ...generate.transcripts import read_transcripts
         from ...redaction import Redactor
 
         try:
