@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -36,7 +37,9 @@ class RunsJobs(Protocol):
 
     def preload(self) -> None: ...
 
-    def agent_variables(self, models: ModelUpstreams, *, keyless: bool) -> AbstractContextManager[None]: ...
+    def agent_variables(
+        self, models: Iterable[ModelUpstreams], *, keyless: bool
+    ) -> AbstractContextManager[None]: ...
 
     async def start_gateway(self) -> None: ...
 
@@ -75,9 +78,12 @@ class Runner:
         if self._certain_to_call:
             self._models.preload(*called_models(self._settings))
 
-    def agent_variables(self, models: ModelUpstreams, *, keyless: bool) -> AbstractContextManager[None]:
-        """A time in which agents in this process find the gateway in their environment."""
-        return self._host.gateway.variables(models.addresses, keyless=keyless)
+    def agent_variables(
+        self, models: Iterable[ModelUpstreams], *, keyless: bool
+    ) -> AbstractContextManager[None]:
+        """A time in which agents in this process find the gateway in their environment, for all of these."""
+        names = [name for one in models for name in one.addresses]
+        return self._host.gateway.variables(names, keyless=keyless)
 
     async def start_gateway(self) -> None:
         """Have the gateway answer from now on."""

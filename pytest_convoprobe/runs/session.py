@@ -168,10 +168,10 @@ class Session:
         if not found:
             return contextlib.nullcontext()
         keyless = not loaded.settings.run.calls_live
-        variables = [self.runner.agent_variables(models, keyless=keyless) for models in found]
+        variables = self.runner.agent_variables(found, keyless=keyless)
         # Now, and not with the first conversation: what calls a model at its import is to get an answer.
         self.loop.submit(self.runner.start_gateway())
-        return _together(variables)
+        return variables
 
     # Targets
 
@@ -389,14 +389,6 @@ class Session:
             return
         with contextlib.suppress(TimeoutError):
             self.loop.run(clean_up, _left(until))
-
-
-@contextmanager
-def _together(every: Iterable[AbstractContextManager[None]]) -> Iterator[None]:
-    with contextlib.ExitStack() as stack:
-        for one in every:
-            stack.enter_context(one)
-        yield
 
 
 def _left(until: float) -> float:
