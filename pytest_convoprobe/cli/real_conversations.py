@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import ConvoprobeError, ResultsError, TargetUnavailable
 from ..files import cannot, relative_name, shown_path
 from ..formatting import counted
-from ..generate.exported import ExportedConversation, read_export
+from ..generate.exported import ExportedConversation, read_export, with_all_calls
 from ..result import ScenarioResult
 from ..results.run_info import Selection
 from ..results.trial_filter import REAL
@@ -18,7 +18,7 @@ from ..runs.job import Job
 from ..runs.preconditions import require_models
 from ..runs.rejudge import NamedTarget, require_whole
 from ..runs.session import Session
-from ..scenario.loading import LoadedScenario, load_criteria
+from ..scenario.loading import LoadedScenario, load_criteria, with_parameters
 from ..settings.effective import LoadedSettings
 from ..transcript import Termination, Transcript
 from .event_loop import end_when_stuck
@@ -79,11 +79,7 @@ def criteria_of_file(project: Project, text: str) -> list[LoadedScenario]:
     usable = [one for one in found if one.skip is None and one.scenario is not None]
     if not usable:
         raise UsageProblem(f"{path}: all that it says is skipped")
-    return [_of_real_users(one) for one in usable]
-
-
-def _of_real_users(loaded: LoadedScenario) -> LoadedScenario:
-    return replace(loaded, id=f"{loaded.id}[{REAL}]", name=f"{loaded.name} [{REAL}]", target=REAL)
+    return [with_parameters(one, REAL, of_target=True) for one in usable]
 
 
 class JudgedRun:
@@ -149,11 +145,7 @@ class JudgedRun:
         """The conversation as it is judged: where an export doesn't say what was called, nobody knows."""
         transcript = recorded.transcript
         if self._all_calls or transcript.reports_tools:
-            turns = tuple(
-                replace(turn, reply=replace(turn.reply, tool_calls=turn.reply.tool_calls or ()))
-                for turn in transcript.turns
-            )
-            transcript = replace(transcript, turns=turns)
+            transcript = with_all_calls(transcript)
         # One without an end has no verdict, and `rejudge` must not give it one later.
         ended = Termination.INFRASTRUCTURE_ERROR if _problem(recorded) else Termination.USER_DONE
         return replace(transcript, termination=transcript.termination or ended)

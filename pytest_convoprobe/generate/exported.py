@@ -86,14 +86,20 @@ def read_transcripts(path: Path) -> list[Transcript]:
     return _whole_ones(scripts)
 
 
+def with_all_calls(transcript: Transcript) -> Transcript:
+    """The conversation of an export that names every call of a tool: where it has none, none was made."""
+    turns = (
+        replace(turn, reply=replace(turn.reply, tool_calls=turn.reply.tool_calls or ()))
+        for turn in transcript.turns
+    )
+    return replace(transcript, turns=tuple(turns))
+
+
 def _as_script(transcript: Transcript) -> Transcript:
     """The conversation as one that is played again: what it doesn't say of tools doesn't matter there."""
     if transcript.termination is not None:
         return transcript  # one of our own, which says all
-    turns = [
-        replace(turn, reply=replace(turn.reply, tool_calls=turn.reply.tool_calls or ()))
-        for turn in transcript.turns
-    ]
+    turns = list(with_all_calls(transcript).turns)
     if transcript.pending is not None:
         number = turns[-1].number + 1 if turns else 1
         turns.append(Turn(number, transcript.pending, Reply("", ())))
